@@ -33,6 +33,25 @@ export_from()
 	  "$(SCHED_FASTPATH_CACHE=$TMP/two scripts/series commit)" ]
 }
 
+@test "a kernel of one's own: patched in the cache, not where it lies" {
+	fake_kernel "$TMP/linux" 200
+	commit_all "$TMP/linux" "Linux"
+	snapshot "$TMP/linux" >"$TMP/before"
+	export KERNEL=$TMP/linux
+	grep -qx "line ten" "$(scripts/series apply)/kernel/sched/fair.c"
+	grep -qx "line ten" "$(scripts/series tree)/kernel/sched/fair.c"
+	diff "$TMP/before" <(snapshot "$TMP/linux")
+}
+
+@test "a kernel of one's own that the patches do not fit" {
+	fake_kernel "$TMP/linux" 200
+	sed -i 's/^line 9$/line nine/' "$TMP/linux/kernel/sched/fair.c"
+	snapshot "$TMP/linux" >"$TMP/before"
+	KERNEL=$TMP/linux fails 1 "0001-.* does not apply to $TMP/linux.*made for 6.12.117" \
+		scripts/series apply
+	diff "$TMP/before" <(snapshot "$TMP/linux")
+}
+
 @test "only files that differ get a new time" {
 	local dir old
 
@@ -219,6 +238,15 @@ with_patch()
 	scripts/series check files roundtrip
 }
 
+@test "export brings back what was lost or broken" {
+	cp -a "$PATCHES" "$TMP/before"
+	rm "$(patch_of Spell)" kernel/sched/new.c
+	echo broken >>"$(patch_of Add)"
+	export_from "$TREE"
+	diff -r "$TMP/before" "$PATCHES"
+	scripts/series check files
+}
+
 @test "export refuses what is not committed" {
 	echo change >>"$TREE/kernel/sched/fair.c"
 	SERIES_TREE=$TREE fails 2 "not committed \(kernel/sched/fair.c\)" scripts/series export
@@ -228,7 +256,10 @@ with_patch()
 }
 
 @test "export refuses a new file that .gitignore hides" {
-	touch "$TREE/kernel/sched/another.c" "$TREE/kernel/sched/built.o"
+	echo generated.c >"$TREE/kernel/sched/.gitignore"
+	commit_all "$TREE" "sched: Ignore a file"
+	touch "$TREE/kernel/sched/another.c" "$TREE/kernel/sched/built.o" \
+		"$TREE/kernel/sched/generated.c"
 	[ -z "$(git -C "$TREE" status --porcelain)" ]
 	SERIES_TREE=$TREE fails 2 "not committed \(kernel/sched/another.c\).*git add -f" \
 		scripts/series export

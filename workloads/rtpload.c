@@ -3,7 +3,7 @@
  * rtpload - a hog and the tasks that wake beside it on one CPU
  *
  * usage: rtpload [-w WAKERS] [-p PERIOD_US] [-r WORK_US] [-o OFFSET_US]
- *                [-s SECONDS] [-c CPU] [-2] [-g] [-N NICE]
+ *                [-s SECONDS] [-c CPU] [-N NICE] [-2] [-d] [-g]
  *
  *   -w N   tasks that sleep and wake (default 4, 0 to 64)
  *   -p N   microseconds from one wakeup of a waker to its next (default 2000)
@@ -12,11 +12,14 @@
  *          on (default: the period divided by the number of wakers)
  *   -s N   seconds (default 5)
  *   -c N   CPU that all of them are pinned to (default 0)
+ *   -d     drift: a waker's period begins when its work is done. The wakers
+ *          then meet in all phases, rather than in the one they started with
  *   -2     two hogs; how they share the CPU is printed
  *   -g     two cgroups of equal weight: the hog in one, the wakers (and the
  *          second hog) in the other
  *   -N N   nice value of the hog (default 0)
  *
+ * Timers have the default slack of 50 us, with which most tasks run.
  * A waker sleeps until absolute times, its delay is from that time until it
  * runs. A wakeup whose time is over before the waker sleeps again is missed.
  *
@@ -42,7 +45,7 @@
 
 static const char usage_text[] =
 	"usage: rtpload [-w WAKERS] [-p PERIOD_US] [-r WORK_US] [-o OFFSET_US]\n"
-	"               [-s SECONDS] [-c CPU] [-2] [-g] [-N NICE]\n"
+	"               [-s SECONDS] [-c CPU] [-N NICE] [-2] [-d] [-g]\n"
 	"A hog with WAKERS tasks that wake beside it on one CPU: how often is the hog\n"
 	"switched away, how long do the wakers wait?\n";
 
@@ -56,6 +59,7 @@ struct params {
 	int cpu;
 	int nice;
 	int cgroups;
+	int drift;
 	long seconds;
 	int64_t period;
 	int64_t work;
@@ -135,7 +139,6 @@ static void get_ready(const struct params *p, const char *group)
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	prctl(PR_SET_TIMERSLACK, 1);
 	pin_to_cpu(p->cpu);
 	if (group) {
 		snprintf(path, sizeof(path), "%s/cgroup.procs", group);
@@ -184,7 +187,7 @@ static void waker(const struct params *p, int nr, const char *group)
 			delay[r->wakeups++] = late > UINT32_MAX ? UINT32_MAX : late;
 		spin_ns(p->work);
 		r->cpu = cpu_ns() - cpu;
-		next += p->period;
+		next = (p->drift ? now_ns() : next) + p->period;
 		for (late = now_ns(); next <= late; next += p->period)
 			r->missed++;
 	}
@@ -310,7 +313,7 @@ static void parse_args(struct params *p, int argc, char **argv)
 	long offset = -1;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "w:p:r:o:s:c:N:2gh")) != -1) {
+	while ((opt = getopt(argc, argv, "w:p:r:o:s:c:N:2dgh")) != -1) {
 		switch (opt) {
 		case 'w':
 			p->wakers = parse_num("-w", optarg, 0, MAX_WAKERS);
@@ -335,6 +338,9 @@ static void parse_args(struct params *p, int argc, char **argv)
 			break;
 		case '2':
 			p->hogs = 2;
+			break;
+		case 'd':
+			p->drift = 1;
 			break;
 		case 'g':
 			p->cgroups = 1;
