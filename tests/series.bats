@@ -43,6 +43,13 @@ export_from()
 	diff "$TMP/before" <(snapshot "$TMP/linux")
 }
 
+@test "a kernel of one's own is not what the series is checked on" {
+	fake_kernel "$TMP/linux" 200
+	KERNEL=$TMP/linux run scripts/series check am
+	[ "$status" = 4 ]
+	[ "$output" = "the series is checked on the packaged base, not on KERNEL" ]
+}
+
 @test "a kernel of one's own that the patches do not fit" {
 	fake_kernel "$TMP/linux" 200
 	sed -i 's/^line 9$/line nine/' "$TMP/linux/kernel/sched/fair.c"
