@@ -89,14 +89,14 @@ inside()
 }
 
 for slice in 700 3000; do
-	load 4-wakers-2ms $slice -d -o 0 -w 4 -p 2000 -r 50
-	load 8-wakers-5ms $slice -d -o 0 -w 8 -p 5000 -r 50
-	load 4-wakers-2ms-busier $slice -d -o 0 -w 4 -p 2000 -r 100
-	load 8-wakers-5ms-busier $slice -d -o 0 -w 8 -p 5000 -r 100
-	load 4-wakers-2ms-in-turn $slice -w 4 -p 2000 -r 100
-	load 4-wakers-2ms-groups $slice -d -g -o 0 -w 4 -p 2000 -r 50
-	load 8-wakers-5ms-groups $slice -d -g -o 0 -w 8 -p 5000 -r 50
-	load 1-waker-1ms $slice -w 1 -p 1000 -r 50
+	load 4-wakers-2ms "$slice" -d -o 0 -w 4 -p 2000 -r 50
+	load 8-wakers-5ms "$slice" -d -o 0 -w 8 -p 5000 -r 50
+	load 4-wakers-2ms-busier "$slice" -d -o 0 -w 4 -p 2000 -r 100
+	load 8-wakers-5ms-busier "$slice" -d -o 0 -w 8 -p 5000 -r 100
+	load 4-wakers-2ms-in-turn "$slice" -w 4 -p 2000 -r 100
+	load 4-wakers-2ms-groups "$slice" -d -g -o 0 -w 4 -p 2000 -r 50
+	load 8-wakers-5ms-groups "$slice" -d -g -o 0 -w 8 -p 5000 -r 50
+	load 1-waker-1ms "$slice" -w 1 -p 1000 -r 50
 done
 echo 3000000 > $sched/base_slice_ns
 split -w 0

@@ -101,7 +101,9 @@ static inline struct task_struct *sched_test_task_alloc(struct kunit *test)
 
 	p->sched_class = &fair_sched_class;
 	p->policy = SCHED_NORMAL;
-	p->prio = p->static_prio = p->normal_prio = DEFAULT_PRIO;
+	p->prio = DEFAULT_PRIO;
+	p->static_prio = DEFAULT_PRIO;
+	p->normal_prio = DEFAULT_PRIO;
 	p->cpus_ptr = &p->cpus_mask;
 	cpumask_copy(&p->cpus_mask, cpu_possible_mask);
 	p->nr_cpus_allowed = cpumask_weight(&p->cpus_mask);
@@ -147,7 +149,8 @@ static inline struct rq *sched_test_rq_alloc(struct kunit *test, int cpu)
 #endif
 	/* The clock stands still, that is all assert_clock_updated() asks for. */
 	rq->clock_update_flags = RQCF_UPDATED;
-	rq->clock = rq->clock_task = NSEC_PER_SEC;
+	rq->clock = NSEC_PER_SEC;
+	rq->clock_task = NSEC_PER_SEC;
 
 	return rq;
 }

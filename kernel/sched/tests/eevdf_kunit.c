@@ -43,8 +43,7 @@ static struct sched_entity *ref_pick_eevdf(struct cfs_rq *cfs_rq)
 	while (node) {
 		struct rb_node *left = node->rb_left;
 
-		if (left && vruntime_eligible(cfs_rq,
-					__node_2_se(left)->min_vruntime)) {
+		if (left && vruntime_eligible(cfs_rq, __node_2_se(left)->min_vruntime)) {
 			node = left;
 			continue;
 		}
@@ -80,11 +79,10 @@ static void ref_reweight_entity(struct cfs_rq *cfs_rq, struct sched_entity *se,
 	}
 	dequeue_load_avg(cfs_rq, se);
 
-	if (se->on_rq) {
+	if (se->on_rq)
 		reweight_eevdf(se, avruntime, weight);
-	} else {
+	else
 		se->vlag = div_s64(se->vlag * se->load.weight, weight);
-	}
 
 	update_load_set(&se->load, weight);
 

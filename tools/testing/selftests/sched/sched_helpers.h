@@ -173,7 +173,7 @@ static inline int sched_feat_get(const char *name)
 
 	if (!sched_debugfs_read("features", buf, sizeof(buf)))
 		return -1;
-	for (word = strtok_r(buf, " \n", &save); word; word = strtok_r(NULL, " \n", &save)) {
+	for (word = strtok_r(buf, "\n ", &save); word; word = strtok_r(NULL, "\n ", &save)) {
 		if (!strcmp(word, name))
 			state = 1;
 		else if (!strncmp(word, "NO_", 3) && !strcmp(word + 3, name))
