@@ -3,7 +3,8 @@
 #
 # RUN_TO_PARITY_WAKEUP off and on, in one boot, for several loads on one CPU.
 #
-# Prints a line each: "rtp SLICE_US LOAD off|on SWITCHES MEAN_US P99_US WORST_US",
+# Prints a line each: "spinwait off|on TRIPS", round trips per second to a server
+# that its client spins for; "rtp SLICE_US LOAD off|on SWITCHES MEAN_US P99_US WORST_US",
 # where SWITCHES are the hog's involuntary ones per 1000 wakeups; "split
 # off|on PERCENT PERCENT" for two equal hogs; and "inside off|on SWITCHES", the
 # involuntary switches of two hogs with wakers beside them that came before the
@@ -88,6 +89,17 @@ inside()
 	done
 }
 
+# spinning SLICE_US
+spinning()
+{
+	echo $(($1 * 1000)) > $sched/base_slice_ns
+	for state in off on; do
+		feature $state
+		echo "spinwait $state $(spinwait -s 2 | awk '{ print $NF }')"
+	done
+}
+
+spinning 3000
 for slice in 700 3000; do
 	load 4-wakers-2ms "$slice" -d -o 0 -w 4 -p 2000 -r 50
 	load 8-wakers-5ms "$slice" -d -o 0 -w 8 -p 5000 -r 50
