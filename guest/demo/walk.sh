@@ -12,11 +12,11 @@ name=sched_balance_update_blocked_averages
 cd /sys/kernel/tracing
 echo $name > set_ftrace_filter
 
-# Mean over all CPUs, weighted with their hits. The table cuts long names.
+# Mean over all CPUs. The table has microseconds, and cuts long names.
 mean()
 {
 	cat trace_stat/function* | awk -v name=$name '
-		index(name, $1) == 1 && $2 > 0 { hits += $2; time += $2 * $4 }
+		index(name, $1) == 1 && $2 > 0 { hits += $2; time += $3 }
 		END { if (hits) printf "%d\n", time / hits * 1000 }'
 }
 

@@ -331,6 +331,8 @@ struct util_rq_state {
 	struct sched_avg avg;
 	unsigned int h_nr_queued;
 	unsigned int nr_running;
+	unsigned int ttwu_pending;
+	struct task_struct *curr;
 };
 
 struct util_wakeup {
@@ -341,6 +343,7 @@ struct util_wakeup {
 	struct rnd_state rnd;
 	struct util_mismatch bad;
 	unsigned long seen_local;
+	unsigned long seen_idle;
 	u64 state;
 };
 
@@ -354,6 +357,8 @@ static void util_save_rqs(struct util_wakeup *w)
 		w->saved[cpu].avg = rq->cfs.avg;
 		w->saved[cpu].h_nr_queued = rq->cfs.h_nr_queued;
 		w->saved[cpu].nr_running = rq->nr_running;
+		w->saved[cpu].ttwu_pending = rq->ttwu_pending;
+		w->saved[cpu].curr = rq->curr;
 	}
 }
 
@@ -367,6 +372,8 @@ static void util_restore_rqs(struct util_wakeup *w)
 		rq->cfs.avg = w->saved[cpu].avg;
 		rq->cfs.h_nr_queued = w->saved[cpu].h_nr_queued;
 		rq->nr_running = w->saved[cpu].nr_running;
+		rq->ttwu_pending = w->saved[cpu].ttwu_pending;
+		rcu_assign_pointer(rq->curr, w->saved[cpu].curr);
 	}
 }
 
@@ -387,6 +394,9 @@ static void util_rnd_wakeup(struct util_wakeup *w)
 		util_rnd_cfs_avg(rnd, &rq->cfs.avg);
 		rq->cfs.h_nr_queued = sched_test_rnd_below(rnd, 4);
 		rq->nr_running = rq->cfs.h_nr_queued + sched_test_rnd_below(rnd, 2);
+		rq->ttwu_pending = !sched_test_rnd_below(rnd, 4);
+		rcu_assign_pointer(rq->curr, sched_test_rnd_bool(rnd) ? rq->idle :
+				   sched_test_rnd_bool(rnd) ? p : w->saved[cpu].curr);
 
 		cpumask_assign_cpu(cpu, sched_group_span(w->group), sched_test_rnd_below(rnd, 4));
 		cpumask_assign_cpu(cpu, &p->cpus_mask, sched_test_rnd_below(rnd, 8));
@@ -418,6 +428,7 @@ static void util_compare_wakeup(struct util_wakeup *w)
 	memset(&got, 0, sizeof(got));
 	memset(&want, 0, sizeof(want));
 	update_sg_wakeup_stats(&w->sd, w->group, &got, w->p, task_contrib_cpu(w->p));
+	w->seen_idle += got.idle_cpus;
 	ref_update_sg_wakeup_stats(&w->sd, w->group, &want, w->p);
 
 	for (i = 0; i < sizeof(got) / sizeof(unsigned long); i++) {
@@ -463,8 +474,9 @@ static void wakeup_stats_match_reference(struct kunit *test)
 	}
 
 	util_expect_none(test, &w->bad);
-	/* The states must have reached the one CPU that @p is subtracted from. */
+	/* The states must have reached the one CPU that @p is subtracted from, and idle ones. */
 	KUNIT_EXPECT_GT(test, w->seen_local, UTIL_STATES / 100);
+	KUNIT_EXPECT_GT(test, w->seen_idle, UTIL_STATES / 100);
 }
 
 #ifdef CONFIG_X86_64
