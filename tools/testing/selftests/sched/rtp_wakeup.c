@@ -199,7 +199,7 @@ static bool measure(bool feature, const struct load *load, struct outcome *outco
 	}
 	qsort(per_1000, RUNS, sizeof(per_1000[0]), compare_long);
 	outcome->per_1000 = per_1000[RUNS / 2];
-	ksft_print_msg("%s%s: %ld involuntary switches per 1000 wakeups, delay mean %lld, worst %lld us\n",
+	ksft_print_msg("%s%s: %ld switches per 1000 wakeups, delay mean %lld, worst %lld us\n",
 		       feature ? "" : "NO_", FEATURE, outcome->per_1000,
 		       (long long)(outcome->mean_ns / NSEC_PER_USEC),
 		       (long long)(outcome->worst_ns / NSEC_PER_USEC));
