@@ -321,8 +321,8 @@ build_dir()
 	printf '%s\n' "$(src_dir)/build-$ARCH-$VARIANT$llvm"
 }
 
-# image_path: where make leaves the bootable image.
-image_path()
+# made_image: where make leaves the bootable image.
+made_image()
 {
 	case $ARCH in
 	x86_64) printf '%s\n' "$(build_dir)/arch/x86/boot/bzImage" ;;

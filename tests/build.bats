@@ -48,15 +48,30 @@ build()
 	image=$(build)
 	echo more >>"$KERNEL/kernel/sched/fair.c"
 	commit_all "$KERNEL" "More"
-	build
-	grep -qx more "$image"
+	grep -qx more "$(build)"
+	run grep -qx more "$image"
+	[ "$status" != 0 ]
+	image=$(build)
 	rm "$image"
-	build
+	[ "$(build)" = "$image" ]
 	[ -f "$image" ]
-	touch -d 2020-01-01 "$image"
 	echo CONFIG_MORE=y >>configs/x86_64.config
-	build
-	[ "$(stat -c %Y "$image")" != "$(date -d 2020-01-01 +%s)" ]
+	[ "$(build)" != "$image" ]
+}
+
+@test "what another checkout builds does not take the image away" {
+	local image
+
+	image=$(build)
+	cp configs/x86_64.config "$TMP/fragment"
+	echo CONFIG_MORE=y >>configs/x86_64.config
+	[ "$(build)" != "$image" ]
+	cp "$TMP/fragment" configs/x86_64.config
+	touch -d 2020-01-01 "$image"
+	# Nothing to do, nothing to wait for.
+	SCHED_FASTPATH_LOCK_WAIT=0 run flock "$SCHED_FASTPATH_CACHE/lock" scripts/build
+	[ "$output" = "$image" ]
+	[ "$(stat -c %Y "$image")" = "$(date -d 2020-01-01 +%s)" ]
 }
 
 @test "variants do not share a build" {

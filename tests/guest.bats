@@ -22,11 +22,11 @@ newest()
 
 setup_file()
 {
-	local src=${SCHED_FASTPATH_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/sched-fastpath}/src
+	local cache=${SCHED_FASTPATH_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/sched-fastpath}
 
-	IMAGE=${SCHED_FASTPATH_IMAGE:-$(newest "$src"/*/build-x86_64-default*/arch/x86/boot/bzImage)}
+	IMAGE=${SCHED_FASTPATH_IMAGE:-$(newest "$cache"/images/*-x86_64-default-*/bzImage)}
 	[ -z "$IMAGE" ] || export SCHED_FASTPATH_IMAGE=$IMAGE
-	KUNIT_SRC=$(newest "$src"/*/tools/testing/kunit)
+	KUNIT_SRC=$(newest "$cache"/src/*/tools/testing/kunit)
 	export IMAGE KUNIT_SRC=${KUNIT_SRC%/tools/testing/kunit}
 
 	# One cache for all, so that the root of the guest is made once.
@@ -117,6 +117,12 @@ script()
 	need_image
 	script wants_python '#!/usr/bin/python3'
 	fails 2 "/usr/bin/python3, which the guest does not have" scripts/guest "$SCRIPT"
+	script wants_env '#!/usr/bin/env python3'
+	fails 2 "/bin/python3, which the guest does not have" scripts/guest "$SCRIPT"
+	script has_env '#!/usr/bin/env sh
+	exit 7'
+	run scripts/guest "$SCRIPT"
+	[ "$status" = 7 ]
 }
 
 # --- Boots ------------------------------------------------------------------

@@ -4,31 +4,41 @@
  * the sums over cpu_util() and the like of each group of CPUs.
  *
  * That these sums are right is shown by the sched_util KUnit suite. Here it is
- * seen that tasks still get spread over idle CPUs, that nothing is lost while
- * CPUs come and go, and that utilization stays in its range.
+ * seen that new tasks still start on idle CPUs, that nothing is lost while CPUs
+ * come and go, and that utilization stays in its range.
  */
 #define _GNU_SOURCE
 #include "sched_helpers.h"
 
-#define MAX_CPUS	64
+#define FORKS		50
 #define TIMEOUT_NS	(60 * NSEC_PER_SEC)
 
 static struct shared {
-	int ready;
-	int go;
-	int cpu[MAX_CPUS];
+	int done;
+	int cpu;
+	long migrations;
 } *shared;
 
 static int nr_cpus;
 
-/* Report the CPU after some time of running, for the parent to look at. */
-static void spinner(int index)
+/* How often the caller was moved to another CPU; -1 if nobody tells. */
+static long nr_migrations(void)
 {
-	__atomic_add_fetch(&shared->ready, 1, __ATOMIC_SEQ_CST);
+	char buf[8192], *line;
+
+	if (!read_file("/proc/self/sched", buf, sizeof(buf)))
+		return -1;
+	line = strstr(buf, "se.nr_migrations");
+	line = line ? strchr(line, ':') : NULL;
+
+	return line ? strtol(line + 1, NULL, 10) : -1;
+}
+
+static void spinner(void)
+{
 	while (now_ns(CLOCK_PROCESS_CPUTIME_ID) < 20 * NSEC_PER_MSEC)
 		;
-	shared->cpu[index] = sched_getcpu();
-	__atomic_add_fetch(&shared->go, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&shared->done, 1, __ATOMIC_SEQ_CST);
 	for (;;)
 		;
 }
@@ -46,38 +56,48 @@ static bool wait_count(int *counter, int want)
 	return true;
 }
 
-/* As many spinners as CPUs, forked in a row, do not all stay on one. */
-static int test_fork_spreads(void)
+/*
+ * A child of a running task starts on another CPU, which is idle. What load
+ * balance moves there a little later counts as a migration, being placed by
+ * fork() does not.
+ */
+static int test_fork_starts_elsewhere(void)
 {
-	pid_t pid[MAX_CPUS];
-	bool seen[MAX_CPUS] = { };
-	int i, nr_seen = 0, nr = nr_cpus < 8 ? nr_cpus : 8;
-	bool ok;
+	int i, elsewhere = 0, moved = 0;
+	pid_t pid;
 
 	if (nr_cpus < 2) {
 		sched_skip("needs two CPUs", "");
 		return KSFT_SKIP;
 	}
-
-	memset(shared, 0, sizeof(*shared));
-	for (i = 0; i < nr; i++) {
-		pid[i] = fork_child();
-		if (!pid[i])
-			spinner(i);
+	if (nr_migrations() < 0) {
+		sched_skip("no nr_migrations in /proc/self/sched (CONFIG_SCHED_DEBUG)", "");
+		return KSFT_SKIP;
 	}
-	ok = wait_count(&shared->go, nr);
-	for (i = 0; i < nr; i++)
-		kill_child(pid[i], NULL);
 
-	for (i = 0; ok && i < nr; i++) {
-		if (shared->cpu[i] >= 0 && shared->cpu[i] < MAX_CPUS && !seen[shared->cpu[i]]) {
-			seen[shared->cpu[i]] = true;
-			nr_seen++;
+	for (i = 0; i < FORKS; i++) {
+		int64_t end = mono_ns() + TIMEOUT_NS;
+
+		memset(shared, 0, sizeof(*shared));
+		pid = fork_child();
+		if (!pid) {
+			shared->cpu = sched_getcpu();
+			shared->migrations = nr_migrations();
+			__atomic_store_n(&shared->done, 1, __ATOMIC_SEQ_CST);
+			_exit(0);
 		}
+		/* Without sleep: this CPU must not become idle. */
+		while (!__atomic_load_n(&shared->done, __ATOMIC_SEQ_CST) && mono_ns() < end)
+			;
+		elsewhere += shared->done && !shared->migrations &&
+			     shared->cpu != sched_getcpu();
+		moved += shared->done && shared->migrations;
+		kill_child(pid, NULL);
 	}
-	ksft_print_msg("%d spinners ran on %d CPUs\n", nr, nr_seen);
+	ksft_print_msg("%d of %d children started on another CPU, %d were moved there later\n",
+		       elsewhere, FORKS, moved);
 
-	return ok && nr_seen > nr / 2 ? KSFT_PASS : KSFT_FAIL;
+	return elsewhere > FORKS / 2 ? KSFT_PASS : KSFT_FAIL;
 }
 
 /* fork() and exec() as often as told; each child must come back with 0. */
@@ -155,17 +175,17 @@ static int test_fork_exec_hotplug(void)
 }
 
 /*
- * Utilization of the root runqueues, out of debugfs: with spinners gone it is
- * left to decay, and util_est, which only counts runnable tasks, must be small.
- * Return: the largest of them, or -1.
+ * A value of the root runqueues, out of debugfs.
+ * Return: the sum over all CPUs, or -1; the largest one in *max.
  */
-static long max_root_value(const char *name)
+static long root_values(const char *name, long *max)
 {
 	size_t size = 4 << 20;
 	char *buf = malloc(size), *line, *save, label[64], *colon;
 	bool root = false;
-	long max = -1, value;
+	long sum = -1, value;
 
+	*max = -1;
 	if (!buf || !sched_debugfs_read("debug", buf, size)) {
 		free(buf);
 		return -1;
@@ -180,18 +200,25 @@ static long max_root_value(const char *name)
 			continue;
 		colon = strchr(line, ':');
 		value = colon ? strtol(colon + 1, NULL, 10) : -1;
-		if (value > max)
-			max = value;
+		if (value < 0)
+			continue;
+		sum = sum < 0 ? value : sum + value;
+		if (value > *max)
+			*max = value;
 	}
 	free(buf);
 
-	return max;
+	return sum;
 }
 
+/*
+ * A spinner shows in util_avg. Without it nobody but us is runnable, so that all
+ * of util_est, which sums up runnable tasks, is ours: less than one CPU in all.
+ */
 static int test_util_range(void)
 {
 	int64_t end = mono_ns() + TIMEOUT_NS;
-	long busy, util_est;
+	long busy, util_est, max;
 	pid_t pid;
 
 	if (!find_sched_debugfs())
@@ -200,63 +227,44 @@ static int test_util_range(void)
 	memset(shared, 0, sizeof(*shared));
 	pid = fork_child();
 	if (!pid)
-		spinner(0);
-	if (!wait_count(&shared->go, 1)) {
+		spinner();
+	if (!wait_count(&shared->done, 1)) {
 		kill_child(pid, NULL);
 		return KSFT_FAIL;
 	}
-	busy = max_root_value("util_avg");
+	root_values("util_avg", &busy);
 	kill_child(pid, NULL);
 	if (busy < 0) {
 		sched_skip("no util_avg in sched/debug", "");
 		return KSFT_SKIP;
 	}
 
-	/* Nobody runs but us: what is left is our own. */
+	/* Once is enough: others may happen to run when we look. */
 	do {
-		util_est = max_root_value("util_est");
+		util_est = root_values("util_est", &max);
 		sleep_until(mono_ns() + 10 * NSEC_PER_MSEC);
 	} while (util_est > 1024 && mono_ns() < end);
-	ksft_print_msg("util_avg with a spinner %ld, util_est without %ld\n", busy, util_est);
+	ksft_print_msg("util_avg with a spinner %ld, sum of util_est without %ld\n",
+		       busy, util_est);
 
 	/* Attaching and rounding may overshoot, by much less than a CPU. */
-	return busy > 0 && busy < 2048 && util_est <= 1024 ? KSFT_PASS : KSFT_FAIL;
+	return busy > 0 && busy < 2048 && util_est >= 0 && util_est <= 1024 ?
+	       KSFT_PASS : KSFT_FAIL;
 }
 
-static const struct {
-	const char *name;
-	int (*fn)(void);
-} tests[] = {
-	{ "fork spreads over idle CPUs", test_fork_spreads },
+static const struct sched_test tests[] = {
+	{ "fork starts on an idle CPU", test_fork_starts_elsewhere },
 	{ "fork and exec during CPU hotplug", test_fork_exec_hotplug },
 	{ "utilization stays in range", test_util_range },
 };
 
 int main(int argc, char **argv)
 {
-	unsigned int i;
-	int ret;
-
 	if (argc > 1 && !strcmp(argv[1], "--exit"))
 		return 0;
 
 	ksft_print_header();
 	nr_cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	if (nr_cpus > MAX_CPUS)
-		nr_cpus = MAX_CPUS;
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared == MAP_FAILED)
-		ksft_exit_fail_msg("mmap: %s\n", strerror(errno));
-
-	ksft_set_plan(ARRAY_SIZE(tests));
-	for (i = 0; i < ARRAY_SIZE(tests); i++) {
-		ret = tests[i].fn();
-		if (ret == KSFT_SKIP)
-			ksft_test_result_skip("%s: %s\n", tests[i].name, sched_skip_reason);
-		else
-			ksft_test_result(ret == KSFT_PASS, "%s\n", tests[i].name);
-	}
-
-	ksft_finished();
+	shared = map_shared(sizeof(*shared));
+	run_tests(tests, ARRAY_SIZE(tests));
 }

@@ -9,6 +9,7 @@
  * since the CPU itself may be shared when it is a virtual one.
  */
 #define _GNU_SOURCE
+#include <limits.h>
 #include "sched_helpers.h"
 
 #define FEATURE		"RUN_TO_PARITY_WAKEUP"
@@ -55,10 +56,30 @@ static const struct load default_load = {
 static int cpu;
 static int feature_before;
 static char base_slice_before[64];
+static char cgroups[2][320];
 
-/* Leave the scheduler as it was found, also after Ctrl-C. */
+/* The processes in it are gone a moment after they were killed. */
+static void remove_cgroup(const char *path)
+{
+	char file[384];
+	int i;
+
+	snprintf(file, sizeof(file), "%s/cgroup.kill", path);
+	write_file(file, "1");
+	for (i = 0; rmdir(path) && errno == EBUSY && i < 1000; i++)
+		sleep_until(mono_ns() + NSEC_PER_MSEC);
+}
+
+/* Leave the system as it was found, also after Ctrl-C. */
 static void restore(void)
 {
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cgroups); i++) {
+		if (cgroups[i][0])
+			remove_cgroup(cgroups[i]);
+		cgroups[i][0] = '\0';
+	}
 	sched_debugfs_write("base_slice_ns", base_slice_before);
 	sched_feat_set(FEATURE, feature_before);
 }
@@ -239,7 +260,8 @@ static int test_fewer_switches(void)
 
 /*
  * No waker waits much longer than the slice, two ticks, and the work of the
- * others; on a machine so slow that this takes 100 ms, than without the feature.
+ * others: 20 ms at HZ=250, three times that at HZ=100 and for what a virtual CPU
+ * loses to its host. Where even that is not held, then as without the feature.
  */
 static int test_wakers_not_starved(void)
 {
@@ -250,7 +272,7 @@ static int test_wakers_not_starved(void)
 	if (!measure(false, &load, &off) || !measure(true, &load, &on))
 		return KSFT_FAIL;
 
-	return on.worst_ns < 100 * NSEC_PER_MSEC || on.worst_ns < 2 * off.worst_ns ?
+	return on.worst_ns < 60 * NSEC_PER_MSEC || on.worst_ns < 2 * off.worst_ns ?
 	       KSFT_PASS : KSFT_FAIL;
 }
 
@@ -305,18 +327,26 @@ static pid_t start_counted_hog(int index)
 	return pid;
 }
 
-/* The feature must not change how a CPU is shared: within 2 % of one half. */
+/*
+ * The feature must not change how a CPU is shared, while somebody wakes up all
+ * the time: within 2 % of one half.
+ */
 static int test_equal_hogs(void)
 {
+	struct load load = default_load;
+	pid_t hog[2], waker;
 	int64_t end, sum;
-	pid_t hog[2];
 	int i;
 
 	if (!sched_feat_set(FEATURE, true))
 		return KSFT_FAIL;
 	memset(shared, 0, sizeof(*shared));
+	shared->start_ns = mono_ns();
+	load.wakers = 1;
+	load.wakeups = INT_MAX;
 	for (i = 0; i < 2; i++)
 		hog[i] = start_counted_hog(i);
+	waker = start_waker(&load, 0);
 
 	end = mono_ns() + TIMEOUT_S * NSEC_PER_SEC;
 	do {
@@ -326,10 +356,12 @@ static int test_equal_hogs(void)
 
 	for (i = 0; i < 2; i++)
 		kill_child(hog[i], NULL);
-	ksft_print_msg("two hogs: %lld and %lld ms\n",
+	kill_child(waker, NULL);
+	ksft_print_msg("two hogs: %lld and %lld ms, %llu wakeups\n",
 		       (long long)(shared->hog_ns[0] / NSEC_PER_MSEC),
-		       (long long)(shared->hog_ns[1] / NSEC_PER_MSEC));
-	if (sum < 3 * NSEC_PER_SEC)
+		       (long long)(shared->hog_ns[1] / NSEC_PER_MSEC),
+		       (unsigned long long)shared->waker[0].wakeups);
+	if (sum < 3 * NSEC_PER_SEC || !shared->waker[0].wakeups)
 		return KSFT_FAIL;
 
 	return llabs(shared->hog_ns[0] * 2 - sum) * 50 <= sum * 2 ? KSFT_PASS : KSFT_FAIL;
@@ -341,7 +373,7 @@ static int test_equal_hogs(void)
  */
 static int test_between_cgroups(void)
 {
-	char root[256], path[2][320], procs[2][1024];
+	char root[256], procs[2][1024];
 	struct load load = default_load;
 	struct outcome off, on;
 	int i, ret = KSFT_FAIL;
@@ -349,10 +381,10 @@ static int test_between_cgroups(void)
 	if (!find_cpu_cgroup(root, sizeof(root)))
 		return KSFT_SKIP;
 	for (i = 0; i < 2; i++) {
-		snprintf(path[i], sizeof(path[i]), "%s/rtp_wakeup.%d.%d", root, getpid(), i);
-		snprintf(procs[i], sizeof(procs[i]), "%s/cgroup.procs", path[i]);
+		snprintf(cgroups[i], sizeof(cgroups[i]), "%s/rtp_wakeup.%d.%d", root, getpid(), i);
+		snprintf(procs[i], sizeof(procs[i]), "%s/cgroup.procs", cgroups[i]);
 	}
-	if (mkdir(path[0], 0755) || mkdir(path[1], 0755))
+	if (mkdir(cgroups[0], 0755) || mkdir(cgroups[1], 0755))
 		goto cleanup;
 
 	load.hog_cgroup = procs[0];
@@ -363,16 +395,15 @@ static int test_between_cgroups(void)
 		ret = KSFT_PASS;
 
 cleanup:
-	for (i = 0; i < 2; i++)
-		rmdir(path[i]);
+	for (i = 0; i < 2; i++) {
+		remove_cgroup(cgroups[i]);
+		cgroups[i][0] = '\0';
+	}
 
 	return ret;
 }
 
-static const struct {
-	const char *name;
-	int (*fn)(void);
-} tests[] = {
+static const struct sched_test tests[] = {
 	{ "feature file round trip", test_feature_file },
 	{ "fewer involuntary switches", test_fewer_switches },
 	{ "fewer involuntary switches between cgroups", test_between_cgroups },
@@ -384,9 +415,6 @@ static const struct {
 
 int main(void)
 {
-	unsigned int i;
-	int ret;
-
 	ksft_print_header();
 
 	if (!find_sched_debugfs())
@@ -400,10 +428,9 @@ int main(void)
 		ksft_exit_skip("no base_slice_ns in debugfs\n");
 
 	cpu = last_allowed_cpu();
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (cpu < 0 || shared == MAP_FAILED)
-		ksft_exit_fail_msg("setup: %s\n", strerror(errno));
+	if (cpu < 0)
+		ksft_exit_fail_msg("affinity: %s\n", strerror(errno));
+	shared = map_shared(sizeof(*shared));
 
 	atexit(restore);
 	signal(SIGINT, interrupted);
@@ -413,14 +440,5 @@ int main(void)
 	if (!sched_debugfs_write("base_slice_ns", "3000000"))
 		ksft_exit_fail_msg("base_slice_ns: %s\n", strerror(errno));
 
-	ksft_set_plan(ARRAY_SIZE(tests));
-	for (i = 0; i < ARRAY_SIZE(tests); i++) {
-		ret = tests[i].fn();
-		if (ret == KSFT_SKIP)
-			ksft_test_result_skip("%s: %s\n", tests[i].name, sched_skip_reason);
-		else
-			ksft_test_result(ret == KSFT_PASS, "%s\n", tests[i].name);
-	}
-
-	ksft_finished();
+	run_tests(tests, ARRAY_SIZE(tests));
 }

@@ -282,4 +282,39 @@ static inline int set_policy_and_slice(int policy, uint64_t slice)
 	return syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 
+/* Tests */
+
+struct sched_test {
+	const char *name;
+	int (*fn)(void);	/* KSFT_PASS, KSFT_FAIL or KSFT_SKIP */
+};
+
+/* Memory that children share with us, zeroed. */
+static inline void *map_shared(size_t size)
+{
+	void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (mem == MAP_FAILED)
+		ksft_exit_fail_msg("mmap: %s\n", strerror(errno));
+
+	return mem;
+}
+
+static inline __noreturn void run_tests(const struct sched_test *tests, unsigned int count)
+{
+	unsigned int i;
+	int ret;
+
+	ksft_set_plan(count);
+	for (i = 0; i < count; i++) {
+		ret = tests[i].fn();
+		if (ret == KSFT_SKIP)
+			ksft_test_result_skip("%s: %s\n", tests[i].name, sched_skip_reason);
+		else
+			ksft_test_result(ret == KSFT_PASS, "%s\n", tests[i].name);
+	}
+
+	ksft_finished();
+}
+
 #endif /* __SELFTESTS_SCHED_HELPERS_H */
