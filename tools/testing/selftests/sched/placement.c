@@ -22,7 +22,7 @@ static struct shared {
 static int nr_cpus;
 
 /* How often the caller was moved to another CPU; -1 if nobody tells. */
-static long nr_migrations(void)
+static long own_migrations(void)
 {
 	char buf[8192], *line;
 
@@ -70,7 +70,7 @@ static int test_fork_starts_elsewhere(void)
 		sched_skip("needs two CPUs", "");
 		return KSFT_SKIP;
 	}
-	if (nr_migrations() < 0) {
+	if (own_migrations() < 0) {
 		sched_skip("no nr_migrations in /proc/self/sched (CONFIG_SCHED_DEBUG)", "");
 		return KSFT_SKIP;
 	}
@@ -82,7 +82,7 @@ static int test_fork_starts_elsewhere(void)
 		pid = fork_child();
 		if (!pid) {
 			shared->cpu = sched_getcpu();
-			shared->migrations = nr_migrations();
+			shared->migrations = own_migrations();
 			__atomic_store_n(&shared->done, 1, __ATOMIC_SEQ_CST);
 			_exit(0);
 		}
