@@ -13,9 +13,10 @@ setup()
 	stub dpkg-query <<-'END'
 	for package; do echo "$package installed"; done
 	END
-	for script in lint series build kunit selftest; do
-		printf '#!/bin/sh\nexit 0\n' >scripts/$script
-		chmod +x scripts/$script
+	mkdir -p formal
+	for script in scripts/{lint,series,build,kunit,selftest} formal/check; do
+		printf '#!/bin/sh\nexit 0\n' >$script
+		chmod +x $script
 	done
 }
 

@@ -58,18 +58,6 @@ static int feature_before;
 static char base_slice_before[64];
 static char cgroups[2][320];
 
-/* The processes in it are gone a moment after they were killed. */
-static void remove_cgroup(const char *path)
-{
-	char file[384];
-	int i;
-
-	snprintf(file, sizeof(file), "%s/cgroup.kill", path);
-	write_file(file, "1");
-	for (i = 0; rmdir(path) && errno == EBUSY && i < 1000; i++)
-		sleep_until(mono_ns() + NSEC_PER_MSEC);
-}
-
 /* Leave the system as it was found, also after Ctrl-C. */
 static void restore(void)
 {

@@ -210,6 +210,18 @@ static inline bool find_cpu_cgroup(char *path, size_t size)
 	return true;
 }
 
+/* The processes in it are gone a moment after they were killed. */
+static inline void remove_cgroup(const char *path)
+{
+	char file[1024];
+	int i;
+
+	snprintf(file, sizeof(file), "%s/cgroup.kill", path);
+	write_file(file, "1");
+	for (i = 0; rmdir(path) && errno == EBUSY && i < 1000; i++)
+		sleep_until(mono_ns() + NSEC_PER_MSEC);
+}
+
 /* Tasks */
 
 static inline int pin_to_cpu(int cpu)
