@@ -211,14 +211,13 @@ static void uc_rnd_request(struct uc_env *env, struct task_struct *p)
 static void uc_rnd_restrictions(struct uc_env *env)
 {
 	enum uclamp_id clamp_id;
-	int i;
 
 	for_each_clamp_id(clamp_id)
 		uclamp_se_set(&uclamp_default[clamp_id],
 			      sched_test_rnd_bool(&env->rnd) ? SCHED_CAPACITY_SCALE :
 							       uc_rnd_value(&env->rnd), false);
 #ifdef CONFIG_UCLAMP_TASK_GROUP
-	for (i = 0; i < UC_GROUPS; i++) {
+	for (int i = 0; i < UC_GROUPS; i++) {
 		unsigned int a = uc_rnd_value(&env->rnd), b = uc_rnd_value(&env->rnd);
 
 		uclamp_se_set(&env->group[i]->uclamp[UCLAMP_MIN], min(a, b), false);
@@ -883,6 +882,8 @@ static void rt_boost_never_breaks(struct kunit *test)
 {
 	int first = cpumask_first(cpu_active_mask), i;
 	struct task_struct *user, *watcher;
+	struct uc_env *env = uc_env_alloc(test);
+	unsigned long min, max;
 	struct uc_sampler *sampler;
 
 	uc_need_off(test);
@@ -914,6 +915,13 @@ static void rt_boost_never_breaks(struct kunit *test)
 		schedule_timeout_uninterruptible(HZ / 10);
 	}
 
+	/* Held between two states: the key is enabled, nothing is counted. */
+	uc_begin(test, env, true);
+	effective_cpu_util(sampler->cpu, 0, &min, &max);
+	uc_end(env);
+	KUNIT_EXPECT_EQ(test, min, sampler->scale);
+	KUNIT_EXPECT_EQ(test, max, sampler->scale);
+
 	KUNIT_EXPECT_EQ(test, sampler->unboosted, 0);
 	KUNIT_EXPECT_GT(test, sampler->samples[UCLAMP_OFF], 0);
 	KUNIT_EXPECT_GT(test, sampler->samples[UCLAMP_ON], 0);
@@ -921,10 +929,7 @@ static void rt_boost_never_breaks(struct kunit *test)
 		   sampler->samples[UCLAMP_ON], sampler->samples[UCLAMP_DRAIN]);
 }
 
-/*
- * The same without chance: an RT task is not counted yet, or was uncounted, and the
- * rq has the flags of that moment.
- */
+/* Sums that are there are not read unless they are complete. */
 static void values_are_read_when_valid_only(struct kunit *test)
 {
 	struct uc_env *env = uc_env_alloc(test);

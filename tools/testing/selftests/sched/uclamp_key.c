@@ -581,8 +581,10 @@ static int test_cgroup(void)
 	snprintf(file, sizeof(file), "%.*s/cgroup.procs",
 		 (int)(strrchr(cgroup, '/') - cgroup), cgroup);
 	CHECK(write_file(file, procs));
+	CHECK(sched_value(pid, "\neffective uclamp.max") == 1024);
 	CHECK(cpu_max_becomes(1024));
 	CHECK(write_cgroup("cgroup.procs", procs));
+	CHECK(sched_value(pid, "\neffective uclamp.max") == 512);
 	CHECK(cpu_max_becomes(512));
 	CHECK(write_cgroup("cpu.uclamp.max", "25"));
 	CHECK(cpu_max_becomes(256));
