@@ -15,8 +15,8 @@ setup()
 	END
 	mkdir -p formal
 	for script in scripts/{lint,series,build,kunit,selftest} formal/check; do
-		printf '#!/bin/sh\nexit 0\n' >$script
-		chmod +x $script
+		printf '#!/bin/sh\nexit 0\n' >"$script"
+		chmod +x "$script"
 	done
 }
 
