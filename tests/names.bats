@@ -36,7 +36,7 @@ teardown()
 
 @test "a file in configs/variants is a VARIANT" {
 	KEEPS_CACHE=1
-	mkdir configs/variants
+	mkdir -p configs/variants
 	touch configs/variants/tiny.config
 	VARIANT=tiny run scripts/base
 	[ "$status" = 0 ]
