@@ -360,6 +360,17 @@ cache_unlock()
 	unset SCHED_FASTPATH_LOCKED
 }
 
+# keep_newest COUNT DIR FIND_TEST...: of the entries of DIR that match, removes all
+# but the ones used last.
+keep_newest()
+{
+	local count=$1 dir=$2
+
+	shift 2
+	find "$dir" -mindepth 1 -maxdepth 1 "$@" -printf '%T@ %p\n' | sort -rn |
+		tail -n +$((count + 1)) | cut -d ' ' -f 2- | xargs -r rm -rf
+}
+
 # need_space DIR MIB: dies when the file system of DIR has less than MIB free.
 need_space()
 {

@@ -199,12 +199,8 @@ static void parse_args(struct load *load, int argc, char **argv)
 		case 's':
 			load->seconds = parse_num("-s", optarg, 0, 1000000);
 			break;
-		case 'h':
-			fputs(usage_text, stdout);
-			exit(0);
 		default:
-			fputs(usage_text, stderr);
-			exit(EXIT_USAGE);
+			usage(opt, usage_text);
 		}
 	}
 	if (optind < argc)

@@ -118,12 +118,8 @@ int main(int argc, char **argv)
 		case 't':
 			threads = parse_num("-t", optarg, 0, 100000);
 			break;
-		case 'h':
-			fputs(usage_text, stdout);
-			return 0;
 		default:
-			fputs(usage_text, stderr);
-			return EXIT_USAGE;
+			usage(opt, usage_text);
 		}
 	}
 	if (optind < argc) {

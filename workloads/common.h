@@ -38,6 +38,14 @@ static inline void die(int code, const char *fmt, ...)
 	exit(code);
 }
 
+/* Ends the program after -h, or an option that getopt() does not know. */
+__attribute__((noreturn))
+static inline void usage(int opt, const char *text)
+{
+	fputs(text, opt == 'h' ? stdout : stderr);
+	exit(opt == 'h' ? 0 : EXIT_USAGE);
+}
+
 static inline int64_t now_ns(void)
 {
 	struct timespec ts;

@@ -84,12 +84,8 @@ int main(int argc, char **argv)
 		case 'c':
 			pin_to_cpu(parse_num("-c", optarg, 0, CPU_SETSIZE - 1));
 			break;
-		case 'h':
-			fputs(usage_text, stdout);
-			return 0;
 		default:
-			fputs(usage_text, stderr);
-			return EXIT_USAGE;
+			usage(opt, usage_text);
 		}
 	}
 	if (optind != argc - 1) {

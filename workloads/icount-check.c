@@ -83,12 +83,8 @@ int main(int argc, char **argv)
 		case 'p':
 			percent = parse_num("-p", optarg, 0, 100);
 			break;
-		case 'h':
-			fputs(usage_text, stdout);
-			return 0;
 		default:
-			fputs(usage_text, stderr);
-			return EXIT_USAGE;
+			usage(opt, usage_text);
 		}
 	}
 

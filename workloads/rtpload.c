@@ -345,12 +345,8 @@ static void parse_args(struct params *p, int argc, char **argv)
 		case 'g':
 			p->cgroups = 1;
 			break;
-		case 'h':
-			fputs(usage_text, stdout);
-			exit(0);
 		default:
-			fputs(usage_text, stderr);
-			exit(EXIT_USAGE);
+			usage(opt, usage_text);
 		}
 	}
 	if (optind != argc) {

@@ -52,12 +52,8 @@ int main(int argc, char **argv)
 		case 's':
 			seconds = parse_num("-s", optarg, 1, 3600);
 			break;
-		case 'h':
-			fputs(usage_text, stdout);
-			return 0;
 		default:
-			fputs(usage_text, stderr);
-			return EXIT_USAGE;
+			usage(opt, usage_text);
 		}
 	}
 

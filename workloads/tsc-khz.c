@@ -78,12 +78,8 @@ int main(int argc, char **argv)
 		case 'm':
 			ms = parse_num("-m", optarg, 1, 100000);
 			break;
-		case 'h':
-			fputs(usage_text, stdout);
-			return 0;
 		default:
-			fputs(usage_text, stderr);
-			return EXIT_USAGE;
+			usage(opt, usage_text);
 		}
 	}
 	first = take_sample();
