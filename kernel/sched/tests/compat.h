@@ -142,8 +142,7 @@ static inline struct rq *sched_test_rq_alloc(struct kunit *test, int cpu)
 #endif
 	init_cfs_rq(&rq->cfs);
 #ifdef CONFIG_FAIR_GROUP_SCHED
-	INIT_LIST_HEAD(&rq->leaf_cfs_rq_list);
-	rq->tmp_alone_branch = &rq->leaf_cfs_rq_list;
+	rq->cfs.on_list = 1;
 	rq->cfs.rq = rq;
 	rq->cfs.tg = &root_task_group;
 #endif
